@@ -528,10 +528,7 @@ function sampledRead(
 }
 
 /** Sketches of V1's and V2's response with the members that differ; undefined if their places are unknown, or there are none. */
-function readSketches(
-  members: readonly GuideResponse[],
-  { v1, v2, added }: ExampleValues,
-): GuideCall['read'] {
+function readSketches(members: readonly GuideResponse[], { v1, v2 }: ExampleValues): GuideCall['read'] {
   if (members.length === 0 || members.some(({ isMade }) => isMade === true)) return undefined;
   return {
     before: sketchJson(
@@ -540,7 +537,7 @@ function readSketches(
       v1,
     ),
     after: sketchJson(
-      members.flatMap((member) => (added.has(member.v1) ? [] : (member.v2 ?? []))),
+      members.flatMap((member) => member.v2 ?? []),
       '',
       v2,
     ),

@@ -7,7 +7,6 @@ import {
   inverseConversion,
   textConverterOf,
 } from '../../rules/kinds/convert.ts';
-import { asInRequests, lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionSample } from '../../rules/kinds/words.ts';
 import type { Change } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
@@ -18,8 +17,6 @@ export interface ExampleValues {
   /** JSON texts by general pointer, and texts by parameter (`?name`). */
   readonly v1: ReadonlyMap<string, string>;
   readonly v2: ReadonlyMap<string, string>;
-  /** Places of members that the gateway adds to responses, because V2's lack them. */
-  readonly added: ReadonlySet<string>;
 }
 
 /** Known values by their place in V1; empty without any. */
@@ -71,7 +68,7 @@ export function requestValues(
       v2.set(generalPointer(to), after);
     }
   }
-  return { v1, v2, added: new Set() };
+  return { v1, v2 };
 }
 
 /** Values for a response with these members; `read` are those that the client got. */
@@ -80,16 +77,13 @@ export function responseValues(
   changes: ValueChanges,
   read: KnownValues,
 ): ExampleValues {
-  const [v1, v2, added] = [new Map<string, string>(), new Map<string, string>(), new Set<string>()];
+  const [v1, v2] = [new Map<string, string>(), new Map<string, string>()];
   for (const same of Map.groupBy(members, ({ v1: place }) => place).values()) {
     const [{ v1: from, v2: to } = { v1: '' }] = same;
-    if (to === undefined || !same.some(({ hasOtherValues }) => hasOtherValues === true)) continue;
+    if (to !== undefined && !same.some(({ hasOtherValues }) => hasOtherValues === true)) continue;
     const written = same.flatMap((member) => writtenInResponse(member, changes))[0];
-    if (written !== undefined) {
-      v1.set(from, written.json);
-      if (written.isForAbsent) added.add(from);
-      continue;
-    }
+    if (written !== undefined) v1.set(from, written);
+    if (written !== undefined || to === undefined) continue;
     // Each edit of a change has a row; its rules are counted once.
     const byChange = new Map(same.map((member) => [member.change, member]));
     const steps = [...byChange.values()].flatMap((member) => stepsOfResponse(member, changes));
@@ -98,24 +92,20 @@ export function responseValues(
     v1.set(from, before);
     v2.set(to, after);
   }
-  return { v1, v2, added };
+  return { v1, v2 };
 }
 
-/** The value that a response rule writes at the place of a member, and whether only because V2 has none. */
-function writtenInResponse(
-  { change, v1 }: ResponseMember,
-  changes: ValueChanges,
-): readonly { readonly json: string; readonly isForAbsent: boolean }[] {
+/** The value that a response rule writes at the place of a member, which later rules may have put into others. */
+function writtenInResponse({ change, v1 }: ResponseMember, changes: ValueChanges): readonly string[] {
   const { response = [] } = changes.find(({ id }) => id === change) ?? {};
-  return response.flatMap((one) => {
-    if (!('json' in one) || one.json.length > MAX_CHARACTERS) return [];
-    const { path } = one;
-    const isThere =
-      path[0] === '**' ? path.at(-1) === lastName(v1) : `/${path.map(pointerToken).join('/')}` === v1;
-    if (!isThere) return [];
-    const asked = asInRequests(one);
-    return [{ json: one.json, isForAbsent: lensOf(asked).isForAbsent?.(asked) === true }];
-  });
+  return response
+    .filter((one) => 'json' in one)
+    .toSorted((one, other) => other.path.length - one.path.length)
+    .flatMap(({ json, path }) => {
+      const steps = path[0] === '**' ? path.slice(1) : path;
+      const isThere = v1.endsWith(`/${steps.map(pointerToken).join('/')}`);
+      return isThere && json.length <= MAX_CHARACTERS ? [json] : [];
+    });
 }
 
 /**

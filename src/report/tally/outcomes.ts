@@ -4,7 +4,7 @@ import type { EditRecord } from '../../rewrite/records.ts';
 import { isOfErrors } from '../../rules/kinds/errors.ts';
 import { verdictOfV2 } from '../../rollout/body-checks.ts';
 import { rulesHash } from '../../rules/hash.ts';
-import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
+import { changesValue, isUnwrapping, lensNamed } from '../../rules/kinds/kinds.ts';
 import { counted } from '../../rules/words.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
@@ -292,8 +292,9 @@ export class ResponseChanges {
       // A header field; or a second spelling or an empty container was dropped.
       if (path === undefined) continue;
       const v1 = generalPointer(path);
+      const isAdded = from === undefined && rule !== undefined && lensNamed(rule)?.writes === true;
       const member: DifferingMember =
-        rule !== undefined && changesValue(rule)
+        rule !== undefined && changesValue(rule) && !isAdded
           ? { change, v1, v2: generalPointer(from ?? placeInV2(path, list)), hasOtherValues: true }
           : { change, v1, ...(from === undefined ? {} : { v2: generalPointer(from) }) };
       const key = memberKey(member);

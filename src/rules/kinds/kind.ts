@@ -76,6 +76,8 @@ export interface Lens<Rule, Undo> extends ChangesValue {
   readonly isOfName?: true;
   /** True if the members that a rule names may also lead through the wrapper, in addition to the path to its objects. */
   readonly leadsIn?: true;
+  /** True if a rule gives a member its own value, also one that was not there. */
+  readonly writes?: true;
   /** True if a rule is about an absent member: an existing one stays. */
   isForAbsent?(rule: Rule): boolean;
   /** True if a rule removes a member with this name from its objects. */

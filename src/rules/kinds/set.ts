@@ -81,6 +81,7 @@ export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.lengt
  */
 export const lens: Lens<SetRule, ResponseStripRule> = {
   changesValue: true,
+  writes: true,
   isForAbsent: ({ rule }) => rule === 'default',
   moves: () => [],
   inverse: (rule, objects) => {

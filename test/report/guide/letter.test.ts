@@ -8,6 +8,7 @@ import { type Block, letterOf } from '../../../src/report/guide/letter.ts';
 import type { KeptBody, KeptExchange } from '../../../src/rewrite-log/capture.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../../src/rewrite/records.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
@@ -256,19 +257,22 @@ test("a response that the operator's program makes is shown by a kept one, witho
 });
 
 test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => {
-  const rules = 'response: [{ default: { data.key: null } }, { set: { data.kind: bill } }]';
-  const book = await bookOf(`{ id: c, summary: S., on: [get], ${rules} }`);
-  const responseEdits = (['default', 'set'] as const).map((rule, at) => {
-    const path = at === 0 ? '/data/key' : '/data/kind';
-    return { change: 'c', rule, path };
-  });
-  const [request, lines = []] = examplesOf(documentOf(book, [sent(book, 'get', {}, { responseEdits })]));
+  const rules = 'response: [{ default: { key: null } }, { set: { kind: bill } }, { set: { old: 1 } }]';
+  const wrap = '{ id: w, summary: W., on: [get], response: [{ wrap: data }] }';
+  const book = await bookOf(`{ id: c, summary: S., on: [get], ${rules} }, ${wrap}`);
+  const compiled = new CompiledRuleBook(book);
+  const operation = book.operations.find(({ id }) => id === 'get');
+  if (operation === undefined) throw new Error('the book has the operation');
+  const served = compiled
+    .responsePlan(operation, 'GET')
+    .rewrite(bytesOf('{"kind":"invoice"}'), compiled.responseContext(200, []));
+  const responseEdits = served.verdict === 'rewritten' ? served.records : [];
+  const document = documentOf(book, [sent(book, 'get', {}, { responseEdits })]);
+  const [request, lines = []] = examplesOf(document);
   expect(request).toEqual(['- GET /api/v1/bills/{id}', '+ GET /api/v2/invoices/inv_{id}']);
-  expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
-    '- "key": null',
-    '- "kind": "bill"',
-    '+ "kind": …',
-  ]);
+  const shown = lines.filter((line) => /key|kind|old/.test(line));
+  expect(shown).toEqual(['- "key": null', '- "kind": "bill"', '- "old": 1', '+ "kind": …']);
+  expect(guideMarkdown(document)).not.toContain('has other values in V2');
 });
 
 test.each([
