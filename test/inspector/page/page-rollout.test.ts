@@ -111,7 +111,8 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   });
   await page.getByText(leftOut).waitFor();
   // The counts beside the modes are of the moment of the modes.
-  await page.getByText(/V1 requests? in the last \d+ minutes?:/).waitFor();
+  // They are of whole minutes, so the page says when they begin.
+  await page.getByText(/V1 requests? since (?!the start)[^(]+\(/).waitFor();
   await page.unroute('**/rollout');
   await page
     .getByText(

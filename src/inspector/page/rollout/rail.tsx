@@ -119,10 +119,7 @@ function sentBar(
     { name: 'not sent', look: 'of-neither', times: unsent },
   ].filter(({ times }) => times > 0);
   const age = lengthWords(Date.parse(now) - Date.parse(since));
-  const window =
-    since === startedAt
-      ? `since the start at ${since} (${age})`
-      : `in the last ${counted(Math.ceil((Date.parse(now) - Date.parse(since)) / 60_000), 'minute')}`;
+  const from = since === startedAt ? `the start at ${since}` : since;
   // The counts are by the minute: some of them may be of the modes before.
   const until = changed === undefined || changed < since ? '' : `, until ${changed} in other modes`;
   return (
@@ -134,7 +131,7 @@ function sentBar(
       </span>
       <p class="readout">
         <span>
-          {sentence(`${counted(all, 'V1 request')} ${window}${until}`)}
+          {sentence(`${counted(all, 'V1 request')} since ${from} (${age})${until}`)}
           {replica !== undefined && ` at ${replica.name}`}
           {': '}
         </span>
