@@ -22,7 +22,13 @@ import {
   shareOf,
   withChosen,
 } from '../rollout/modes-in-force.ts';
-import { type EarlierModes, leastDifference, points, reasonSentence } from '../rollout/rollout-state.ts';
+import {
+  type EarlierModes,
+  leastDifference,
+  NOTICED_MS,
+  points,
+  reasonSentence,
+} from '../rollout/rollout-state.ts';
 import type { ModeView, RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
@@ -635,7 +641,10 @@ export function rateLimitSentence({
 /** Says when a canary is rolled back. */
 export function ruleWords(rule: Modes['rollback']): string {
   const { slower, certainty, requests } = rule;
-  const slow = slower === false ? '' : `, or when their median or 99 % latency is ${slower} times V1's`;
+  const slow =
+    slower === false
+      ? ''
+      : `, or when their median or 99 % latency is at least ${slower} times V1's and ${NOTICED_MS} ms more`;
   return `back to observe by itself when migrated requests fail more often than V1's by at least ${points(leastDifference(rule))}${slow}, with ${certainty} % certainty, from ${requests} requests on`;
 }
 

@@ -17,6 +17,7 @@ import {
   type FailureCause,
   type LatencyHarm,
   leastDifference,
+  NOTICED_MS,
   type OriginCount,
   type RollbackCause,
   SEVERAL,
@@ -100,9 +101,6 @@ export const STAGE_MS = 84 * 86_400_000;
  * with an old key is then not V2's fault, but refusals of most requests are.
  */
 const UNKNOWN_SHARE = 50;
-
-/** Milliseconds by which V2 must be slower to count as harmful; people do not notice less. */
-const NOTICED_MS = 50;
 
 /** The quantiles of latencies that are compared. */
 const QUANTILES = { median: 0.5, p99: 0.99 } as const;

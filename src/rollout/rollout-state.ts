@@ -80,6 +80,9 @@ export function leastDifference({ margin }: { readonly margin: number }): number
   return margin / 2;
 }
 
+/** Milliseconds by which V2 must be slower to count as harmful; people do not notice less. */
+export const NOTICED_MS = 50;
+
 /** A share is in percent, a difference of two shares in points. */
 export function points(difference: number): string {
   return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;

@@ -58,7 +58,7 @@ test('a canary names the clients in its share, with their part of the traffic', 
       '4 requests of further clients were not counted by client.',
       'Counts of 3 replicas.',
       'New clients: 10 % of all possible hashes are in the share.',
-      "The gateway goes back to observe by itself when migrated requests fail more often than V1's by at least 2.5 percentage points, or when their median or 99 % latency is 2 times V1's, with 99 % certainty, from 20 requests on.",
+      "The gateway goes back to observe by itself when migrated requests fail more often than V1's by at least 2.5 percentage points, or when their median or 99 % latency is at least 2 times V1's and 50 ms more, with 99 % certainty, from 20 requests on.",
     ],
     warnings: [],
   });
