@@ -516,16 +516,11 @@ export interface ChangeView extends Hits {
   readonly responses: Hits;
 }
 
-/**
- * A request or query rule in words, such as `nest street_address, suburb in property under address`. Its hits are those of all rules of its
- * kind in the change, which the edits do not tell apart.
- */
-export interface RuleView extends Hits {
+/** A request or query rule in words, such as `nest street_address, suburb in property under address`. */
+export interface RuleView {
   readonly rule: RequestRuleName;
   readonly in: Path;
   readonly text: string;
-  /** Number of rules of its kind in the change, if there are several. */
-  readonly alike?: number;
 }
 
 /** A request to explain: by operation id, or by method and target. The target may have or omit V1's prefix, or be a full URL. */

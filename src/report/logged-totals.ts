@@ -54,7 +54,7 @@ export class LoggedTotals implements ReportTotals {
     return parts === undefined ? this.alone.client(hash) : fleetClient(hash, parts);
   }
 
-  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'> {
+  uses(): Pick<Tally, 'operations' | 'changes' | 'editedResponses'> {
     const parts = this.tallyParts;
     return parts === undefined ? this.alone.uses() : fleetSums(parts);
   }

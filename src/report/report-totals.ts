@@ -39,7 +39,7 @@ export interface ReportTotals {
   tally(pause: () => Promise<void>): Promise<ReadTotals>;
   /** Counts of one client; undefined when it was not seen. */
   client(hash: string): ClientTally | undefined;
-  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'>;
+  uses(): Pick<Tally, 'operations' | 'changes' | 'editedResponses'>;
   coverage(): ReportCoverage;
 }
 
@@ -62,7 +62,7 @@ export class GatewayTotals implements ReportTotals {
     return this.own.clients.get(hash);
   }
 
-  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'> {
+  uses(): Pick<Tally, 'operations' | 'changes' | 'editedResponses'> {
     return this.own;
   }
 

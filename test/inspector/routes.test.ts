@@ -355,7 +355,7 @@ describe('the other routes', () => {
     expect(rules.operations.find(({ id }) => id === 'order_floor_plan')).toMatchObject({ hits: 2 });
     expect(rules.changes.find(({ id }) => id === 'property-address')).toMatchObject({
       hits: 2,
-      request: [{ rule: 'nest', hits: 2 }],
+      request: [{ rule: 'nest' }],
     });
     expect(rules.assumptions.length).toBeGreaterThan(0);
     const series = await gateway.readJson<SeriesView>('/series');

@@ -27,7 +27,7 @@ import {
 import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { handlersIn } from '../../src/report/census.ts';
-import { responseUse, Tally } from '../../src/report/tally/tally.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -1049,7 +1049,7 @@ test('a change counts requests and responses that it edits apart, once for each 
     v1('c', 1, [], { origin: 'v1', responseWould: edits }),
   ]);
   expect(tally.changes.get('names')?.count).toBe(1);
-  expect(tally.rules.get(responseUse('names'))?.count).toBe(2);
+  expect(tally.editedResponses.get('names')?.count).toBe(2);
 });
 
 test.each<

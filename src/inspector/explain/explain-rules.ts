@@ -1,6 +1,5 @@
 import { generalPointer, tokenName } from '../../json/pointer.ts';
 import type { ReportTotals } from '../../report/report-totals.ts';
-import { responseUse } from '../../report/tally/tally.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { inText } from '../../rewrite/form.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
@@ -475,15 +474,16 @@ function hits(spans: Uses['changes'], name: string): Hits {
 
 function changeView(change: Change, uses: Uses): ChangeView {
   const { id, summary, assumed, on, query = [], headers = [], responseHeaders = [] } = change;
-  const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
-    return { rule, in: inside, text, ...hits(uses.rules, `${id} ${rule}`) };
-  };
+  const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => ({
+    rule,
+    in: inside,
+    text,
+  });
   const request = [
     ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
     ...headers.map((rule) => ruleView(headerRuleName(rule), [], `${headerRuleWords(rule)} (header)`)),
     ...change.request.map((rule) => ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule))),
   ];
-  const kinds = Map.groupBy(request, ({ rule }) => rule);
   const response = [
     ...change.response.map((rule) => ({ rule: rule.rule, text: anyResponseRuleWords(rule) })),
     ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),
@@ -494,14 +494,11 @@ function changeView(change: Change, uses: Uses): ChangeView {
     assumed,
     on,
     scope: scopeWords(change),
-    request: request.map((view) => {
-      const alike = kinds.get(view.rule)?.length ?? 1;
-      return alike === 1 ? view : { ...view, alike };
-    }),
+    request,
     response,
     ...hits(uses.changes, id),
     // Where no rule edits responses, V2's differ from V1's without one.
-    responses: response.length === 0 ? { hits: 0 } : hits(uses.rules, responseUse(id)),
+    responses: response.length === 0 ? { hits: 0 } : hits(uses.editedResponses, id),
   };
 }
 

@@ -43,7 +43,7 @@ export const RUNS = 'runs';
 /** Key of the text in which a replica describes itself, and which is removed with it. */
 export const SAID = 'said';
 
-/** Maximum names of operations, changes and rules of one record. */
+/** Maximum names of operations and changes of one record. */
 const MAX_NAMES = 1000;
 
 /** Maximum ended processes in a text: the most recent ones. */
@@ -58,7 +58,7 @@ const MAX_CHARACTERS = 48 * 1024;
 
 /** The sums that are numbers, those that are spans by name, and those of a day, in the order of a record. */
 const TOTALS = ['sampled', 'exchanges', 'omittedNames'] as const;
-const NAMED = ['operations', 'changes', 'rules'] as const;
+const NAMED = ['operations', 'changes', 'editedResponses'] as const;
 const OF_DAY = ['v1', 'v2', 'refused', 'omitted'] as const;
 
 /** Names of one record: counts by operation and pointer. */
@@ -203,7 +203,7 @@ export interface FleetSums {
   readonly days: Map<string, DaySums>;
   readonly operations: Map<string, Span>;
   readonly changes: Map<string, Span>;
-  readonly rules: Map<string, Span>;
+  readonly editedResponses: Map<string, Span>;
   /** Of the census: V1 exchanges whose names were recorded, all of them, and occurrences that are not listed. */
   sampled: number;
   exchanges: number;
@@ -397,7 +397,7 @@ export function noSums(): FleetSums {
     days: new Map(),
     operations: new Map(),
     changes: new Map(),
-    rules: new Map(),
+    editedResponses: new Map(),
     sampled: 0,
     exchanges: 0,
     omittedNames: 0,

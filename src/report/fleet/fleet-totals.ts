@@ -179,7 +179,7 @@ export class FleetTotals implements ReportTotals {
     return fleetClient(hash, this.tallyParts);
   }
 
-  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'> {
+  uses(): Pick<Tally, 'operations' | 'changes' | 'editedResponses'> {
     return fleetSums(this.tallyParts);
   }
 
@@ -546,7 +546,7 @@ function setSums(tally: Tally, sums: FleetSums, first: string): void {
   }
   for (const [name, span] of sums.operations) tally.operations.set(name, span);
   for (const [name, span] of sums.changes) tally.changes.set(name, span);
-  for (const [name, span] of sums.rules) tally.rules.set(name, span);
+  for (const [name, span] of sums.editedResponses) tally.editedResponses.set(name, span);
   tally.census.sampled = sums.sampled;
   tally.census.exchanges = sums.exchanges;
   tally.census.omitted = sums.omittedNames;

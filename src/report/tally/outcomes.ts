@@ -440,8 +440,6 @@ export type Work = 'url-only' | 'unwrap-only' | 'field-work';
 interface ChangeSummary {
   readonly change: string;
   readonly rules: readonly string[];
-  /** Each rule as `<change> <rule>`, created once: a new string would be hashed again. */
-  readonly ruleNames: readonly string[];
 }
 
 /** Summary of a list of edits, without pointers. */
@@ -475,11 +473,7 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
     if (!isFreeOfFields(edit)) work = 'field-work';
     if (work === 'url-only') work = 'unwrap-only';
   }
-  const changes = [...rules].map(([change, names]) => ({
-    change,
-    rules: [...names],
-    ruleNames: [...names].map((name) => `${change} ${name}`),
-  }));
+  const changes = [...rules].map(([change, names]) => ({ change, rules: [...names] }));
   return { work, changes };
 }
 

@@ -51,11 +51,6 @@ const MAX_DAYS = 4000;
 /** Share of clients to keep if there are too many: those with the most requests, because invented keys have few. */
 const KEPT_SHARE = 0.75;
 
-/** The name under which rules count the responses that a change edited; no rule has it. */
-export function responseUse(change: string): string {
-  return `${change} response`;
-}
-
 /** False for webhooks, which come from V2, and for requests under neither prefix, which come from health checks, browsers and crawlers. */
 function isOfClient(entry: TallyEntry): boolean {
   return !isPreflight(entry) && entry.route !== 'webhook' && entry.route !== 'other';
@@ -73,13 +68,10 @@ export class Tally {
   readonly census = new CensusTally();
   /** The differences between V1 and V2, in reads to which V2 responded. */
   readonly drift = new ComparisonTally();
-  /**
-   * Requests of V1 operations, requests that a change edited, by its id, and those that a rule edited, by `<change> <rule>`; V2's responses that a
-   * change edited, by {@link responseUse}. For all clients together.
-   */
+  /** Requests of V1 operations; requests that a change edited, by its id; V2's responses that it edited. For all clients together. */
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
-  readonly rules = new Map<string, Span>();
+  readonly editedResponses = new Map<string, Span>();
   /** Requests that the gateway could not read, whose version is unknown. */
   readonly unread: Span = { count: 0, first: '', last: '' };
   entries = 0;
@@ -162,13 +154,10 @@ export class Tally {
       this.drift.add(entry.operation, entry.comparison, true, Date.parse(entry.time));
     const summary = this.summaries.of(entry.edits);
     countUse(this.operations, operation, entry.time, MAX_NAMES);
-    for (const { change, ruleNames } of summary.changes) {
-      countUse(this.changes, change, entry.time, MAX_NAMES);
-      for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
-    }
+    for (const { change } of summary.changes) countUse(this.changes, change, entry.time, MAX_NAMES);
     // A dry run edits no response of V2's.
     for (const change of entry.origin === 'v1' ? [] : this.responses.changesOf(entry))
-      countUse(this.rules, responseUse(change), entry.time, MAX_NAMES);
+      countUse(this.editedResponses, change, entry.time, MAX_NAMES);
     const client = this.clientOf(entry.client ?? NO_KEY);
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);

@@ -450,36 +450,6 @@ test.each(SCOPES)('a change with the rules %s on %s concerns %s', async (rules, 
   expect(ofGet).toEqual(scope.startsWith('every request') || on !== 'every' ? ['c'] : []);
 });
 
-test('rules of one kind in a change have one count, and say so; others have their own', async () => {
-  const book = await bookIn(`
-operations: { make: POST /things, change: 'PUT /things/{id}' }
-changes:
-  - id: c
-    summary: S.
-    on: every
-    request: [{ rename: a, to: b }, { scale: rate, by: 100 }, { rename: c, to: d }]
-`);
-  const tally = new Tally();
-  const edit = { change: 'c', rule: 'rename', from: '/a', path: '/b' } as const;
-  for (let sent = 0; sent < 3; sent += 1)
-    tally.add({
-      ...sampleEntry(1, 0),
-      operation: 'make',
-      edits: sent === 0 ? [edit, { ...edit, rule: 'scale' }] : [edit],
-    });
-  const view = rulesView({
-    rules: new CompiledRuleBook(book),
-    since: 0,
-    text: '',
-    totals: new GatewayTotals(tally, 0),
-  });
-  expect(view.changes[0]?.request.map(({ rule, hits, alike }) => [rule, hits, alike])).toEqual([
-    ['rename', 3, 2],
-    ['scale', 1, undefined],
-    ['rename', 3, 2],
-  ]);
-});
-
 test('a text counts the rules of other operations, and shows values that a rule changed', async () => {
   const book = new CompiledRuleBook(
     await bookIn(`
